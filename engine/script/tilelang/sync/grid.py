@@ -4,7 +4,6 @@ when all blocks have reached it. Blocks keep nothing across it but what is in gl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 
 from msgspec.structs import replace
 
@@ -15,6 +14,7 @@ from ....ir import (
     Buffer,
     BufferStore,
     Evaluate,
+    Expr,
     For,
     IfThenElse,
     IntImm,
@@ -22,7 +22,6 @@ from ....ir import (
     Stmt,
     Var,
     build,
-    free_vars,
     substitute,
     walk,
 )
@@ -97,14 +96,20 @@ def _blocks(stmt: Stmt, *, is_sure: bool) -> Iterator[tuple[Block, bool]]:
 
 
 def _fills(block: Block, buffer: Buffer) -> bool:
-    """Return whether a block stores to each element of a buffer: by as many iterations of its stores' indices."""
-    sizes = {v.var: build.int_value(v.dom.extent) or 0 for v in block.iter_vars}
-    elements = prod(build.int_value(extent) or 0 for extent in buffer.shape)
-    for store in (node for node in walk(block.body) if isinstance(node, BufferStore) and node.buffer is buffer):
-        used = {v for index in store.indices for v in free_vars(index)}
-        if elements and prod(sizes.get(v, 1) for v in used) >= elements:
-            return True
-    return False
+    """Return whether a block stores to each element of a buffer: its only statement has an iterator of its own for each axis."""
+    store, sizes = block.body, {v.var: v.dom.extent for v in block.iter_vars}
+    if not isinstance(store, BufferStore) or store.buffer is not buffer:
+        return False
+    axes = [
+        (index, extent) for index, extent in zip(store.indices, buffer.shape, strict=True) if not _is_single(extent)
+    ]
+    known = [build.int_value(sizes[index]) for index, _ in axes if isinstance(index, Var) and index in sizes]
+    wanted = [build.int_value(extent) for _, extent in axes]
+    return len({index for index, _ in axes}) == len(axes) and known == wanted and None not in known
+
+
+def _is_single(extent: Expr) -> bool:
+    return build.is_const(extent, 1)
 
 
 def in_phases(loops: Sequence[For], parts: Sequence[Stmt], positions: PositionTable) -> list[Stmt]:

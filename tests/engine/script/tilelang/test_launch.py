@@ -137,3 +137,11 @@ def test_a_tile_that_a_block_keeps_across_a_barrier_is_only_read() -> None:
     assert isinstance(program, PrimFunc)
     with pytest.raises(TilewrightError, match="only read and printed"):
         simulate(program, load_machine("a100"))
+
+
+def test_a_tile_that_is_filled_in_part_is_kept_across_a_barrier() -> None:
+    again = "for i in T.Parallel(64):\n            row[i % 2] = T.float32(0)\n        T.reduce_sum(row, total)"
+    program = parse(PARTS.replace("FILL", again)).program
+    assert isinstance(program, PrimFunc)
+    with pytest.raises(TilewrightError, match="only read and printed"):
+        simulate(program, load_machine("a100"))
